@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# make check   the fast part: format, vet, lint, unit tests, -race, fuzz seeds
+# make test    everything, with the tests that need KVM; on a host without
+#              /dev/kvm those run inside the nested lab
+# make test-all  everything in test, and 5 minutes of torture
+# make torture   the torture of gpc's guards; TORTURE=1h for longer
+# make guest   build the embedded guests again from source
+# make bench   vmm bench, all of it (under 10 minutes on 2 CPUs), into docs/bench;
+#              BENCH_FLAGS='--duration 100ms --rounds 1 --repeat 2' for a taste
+
+GO    ?= go
+TOOL  := $(GO) tool -modfile=tools/go.mod
+BIN   := bin
+
+# Tests that need KVM are named TestKVM..., and run where KVM is: here, or in
+# the lab through -exec.
+KVM_RUN      := ^TestKVM
+KVM_PACKAGES := ./vmm/kvm ./vmm/memory ./cmd/vmm ./tests/e2e
+KVM_HERE     := $(shell test -w /dev/kvm && echo yes)
+ifeq ($(KVM_HERE),yes)
+KVM_EXEC     :=
+else
+KVM_EXEC     := -exec "$(CURDIR)/$(BIN)/labexec --env XENVMM_REQUIRE_KVM=1 --"
+endif
+
+.PHONY: all build check fmt vet lint quick unit race torture test-all guest test kvm kvm-6.1 kvm-race lab grub bench packages clean
+
+all: build
+
+build:
+	CGO_ENABLED=0 $(GO) build -o $(BIN)/vmm ./cmd/vmm
+
+check: fmt vet lint quick race
+
+fmt:
+	@out=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$out" || { echo "not formatted (run gofmt -w):"; echo "$$out"; exit 1; }
+
+vet:
+	$(GO) vet ./...
+
+lint:
+	$(TOOL) staticcheck ./...
+
+# Fuzz targets run their seeds here as ordinary tests. -short leaves out what
+# compiles mutants or tortures for long; make test has it.
+quick:
+	$(GO) test -short ./...
+unit:
+	$(GO) test ./...
+
+# The packages in which threads meet. The race detector does not see guest
+# memory: the torture tests with unmapped pages do that part.
+race:
+	$(GO) test -race -short ./gpc/... ./vmm/... ./xenshim/...
+
+# Readers that are interrupted, stopped and descheduled in the middle of their
+# sections, against memory that is really taken away: docs/testing.md. All times
+# together are TORTURE. A child takes at most 90 s longer than it should.
+TORTURE ?= 20s
+torture:
+	XENVMM_TORTURE=$(TORTURE) $(GO) test -count=1 -timeout 0 -v -run '^TestTortureUnderStalls$$' ./gpc
+
+guest:
+	$(GO) generate ./guest
+
+# Debian packages that make test needs; installed if this is root on Debian.
+PACKAGES := qemu-system-x86 grub-xen-bin grub-common acpica-tools
+packages:
+	@missing=""; for p in $(PACKAGES); do dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || missing="$$missing $$p"; done; \
+	test -z "$$missing" && exit 0; \
+	if test "$$(id -u)" = 0 && command -v apt-get >/dev/null; then \
+	  echo "installing$$missing"; apt-get update -qq; DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null; \
+	else echo "make test needs the Debian packages$$missing: install them, or run as root"; exit 1; fi
+
+# GRUB for Xen PVH as one file: a guest that nobody here wrote.
+grub: tests/e2e/testdata/grub.elf
+tests/e2e/testdata/grub.elf: tests/e2e/testdata/grub.cfg | packages
+	grub-mkstandalone -O i386-xen_pvh --locales= --fonts= --themes= -o $@ "boot/grub/grub.cfg=$<"
+
+$(BIN)/labexec: $(shell git ls-files 'tests/lab/*.go' 'vmm/boot/*.go')
+	CGO_ENABLED=0 $(GO) build -o $@ ./tests/lab/labexec
+
+lab: packages $(BIN)/labexec
+	XENVMM_LAB=1 $(GO) test ./tests/lab/...
+
+kvm: packages grub $(BIN)/labexec
+	$(GO) test -v -count=1 -timeout 20m -run '$(KVM_RUN)' $(KVM_EXEC) $(KVM_PACKAGES)
+
+# The main job once more with the race detector watching.
+kvm-race: packages $(BIN)/labexec
+	$(GO) test -race -v -count=1 -timeout 20m -run '^TestKVMStorm' $(KVM_EXEC) ./tests/e2e
+
+# The promise: a stock Debian 12 kernel, which has no Xen support in its KVM.
+kvm-6.1: packages grub $(BIN)/labexec
+ifeq ($(KVM_HERE),yes)
+	@echo "skipped: the tests on a Debian 6.1 host, because this host has KVM itself"
+else
+	$(GO) test -v -count=1 -timeout 20m -run '^TestKVM(Guests|Grub|Storm)' -exec "$(CURDIR)/$(BIN)/labexec --host debian-6.1 --env XENVMM_REQUIRE_KVM=1 --" ./tests/e2e
+endif
+
+# Everything.
+test: fmt vet lint unit race torture packages lab kvm kvm-6.1 kvm-race
+
+test-all: test
+	$(MAKE) torture TORTURE=5m
+
+# Text, JSON and plots of every benchmark, by names that stay. Nothing else
+# should run on the machine meanwhile. Where KVM is, a guest takes part.
+BENCH_DIR   ?= docs/bench
+BENCH_FLAGS ?= --duration 2500ms
+ifeq ($(KVM_HERE),yes)
+BENCH_KVM   := --kvm
+endif
+bench: build
+	$(BIN)/vmm bench all $(BENCH_KVM) $(BENCH_FLAGS) --save $(BENCH_DIR)
+
+clean:
+	rm -rf $(BIN) tests/e2e/testdata/grub.elf
