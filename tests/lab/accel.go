@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Accel says what a host's processor is: the machine's own, through KVM, or an
+// emulated one.
+type Accel string
+
+const (
+	// AccelAuto is KVM where /dev/kvm can be used and lets guests virtualise
+	// (nested virtualisation), and the emulator otherwise, also when a host
+	// doesn't come up with KVM.
+	AccelAuto Accel = "auto"
+	// AccelKVM is KVM or nothing.
+	AccelKVM Accel = "kvm"
+	// AccelEmulator is QEMU's software emulation of an AMD processor with SVM.
+	AccelEmulator Accel = "tcg"
+)
+
+// platform is one way to run a host.
+type platform struct {
+	accel  Accel
+	module string // the kernel module that makes /dev/kvm inside
+}
+
+// emulated is what works everywhere.
+var emulated = platform{AccelEmulator, "kvm_amd"}
+
+// platforms are the ways to try, in that order. nested tells which module the
+// machine's own KVM wants inside, or why it can't be used.
+func platforms(a Accel, nested func() (module string, err error)) ([]platform, error) {
+	switch a {
+	case AccelEmulator:
+		return []platform{emulated}, nil
+	case "", AccelAuto, AccelKVM:
+	default:
+		return nil, fmt.Errorf("lab: acceleration %q: want auto, kvm or tcg", a)
+	}
+	module, err := nested()
+	switch {
+	case err == nil && a == AccelKVM:
+		return []platform{{AccelKVM, module}}, nil
+	case err == nil:
+		return []platform{{AccelKVM, module}, emulated}, nil
+	case a == AccelKVM:
+		return nil, fmt.Errorf("lab: a host on hardware KVM: %w: use the emulator (tcg)", err)
+	}
+	return []platform{emulated}, nil
+}
+
+// Bits of CPUID that say which virtualisation a guest is offered.
+const (
+	leafFeatures, vmxBit         = 1, 1 << 5           // ECX
+	leafExtendedFeatures, svmBit = 0x8000_0001, 1 << 2 // ECX
+)
+
+var errNotNested = errors.New("/dev/kvm does not let guests virtualise: load kvm_intel or kvm_amd with nested=1, or enable it in the outer machine")
+
+// nestedModule reads KVM's list of what it can offer.
+func nestedModule(entries []cpuidEntry) (string, error) {
+	for _, e := range entries {
+		switch {
+		case e.function == leafFeatures && e.ecx&vmxBit != 0:
+			return "kvm_intel", nil
+		case e.function == leafExtendedFeatures && e.ecx&svmBit != 0:
+			return "kvm_amd", nil
+		}
+	}
+	return "", errNotNested
+}
+
+// machineArgs are QEMU's arguments for processor and board.
+func (p platform) machineArgs(c Config, constantTSC bool) []string {
+	machine, cpu := "q35", "host,migratable=off" // which offers an invariant TSC, too
+	accel := "kvm"
+	var more []string
+	if p.accel == AccelEmulator {
+		// Must stay "max" for the sake of SVM's features.
+		accel, cpu = "tcg,thread=multi", "max"
+		if constantTSC {
+			machine, cpu, more = machine+",vmport=on", cpu+",-hypervisor", []string{"-smbios", "type=1,serial=VMware-xenvmm-lab"}
+		}
+	} else if c.needIOMMU() {
+		machine += ",kernel-irqchip=split" // interrupt remapping wants it
+	}
+	return append(more, strings.Fields("-M "+machine+" -accel "+accel+" -cpu "+cpu)...)
+}
