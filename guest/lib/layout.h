@@ -12,7 +12,6 @@
 #define SEL_USER_CODE 0x2b
 #define SEL_TSS0 0x40 /* 16 bytes per CPU */
 
-#define VEC_USER_RETURN 0x80 /* int 0x80: ring 3 hands its result back */
 #define VEC_CALLBACK 0xd3    /* HVM_PARAM_CALLBACK_IRQ by vector: no EOI */
 #define VEC_GSI 0x63         /* IOAPIC pin of the GSI method */
 #define VEC_WORK 0xe0        /* LAPIC IPI: a CPU has work */

@@ -11,8 +11,7 @@ static struct gate idt[256] ALIGNED(16);
 static void (*handlers[256])(struct frame *);
 
 extern u8 trap_stubs[256][16];
-extern u8 catch_landing[];
-void user_return(void);
+extern u8 catch_landing[], user_done[], user_return[];
 
 static void set_gate(u32 vector, u64 target, u8 type, u8 ist)
 {
@@ -27,7 +26,6 @@ void trap_init(void)
 	for (u32 v = 0; v < 256; v++) /* NMI, #DF and #MC on their own stack */
 		set_gate(v, (u64)trap_stubs[v], 0x8e, v == 2 || v == 8 || v == 18);
 	set_gate(3, (u64)trap_stubs[3], 0xee, 0);
-	set_gate(VEC_USER_RETURN, (u64)user_return, 0xee, 0);
 }
 
 void trap_init_cpu(void)
@@ -67,11 +65,25 @@ static void stay_awake(struct percpu *c, struct frame *f)
 	f->rip++; /* the length of HLT */
 }
 
+/* The frame's code goes on in ring 0 at rip, with interrupts off. */
+static void land(struct frame *f, u8 *rip, u64 rsp)
+{
+	f->rip = (u64)rip;
+	f->cs = SEL_CODE64;
+	f->ss = SEL_DATA;
+	f->rsp = rsp;
+	f->rflags &= ~FLAGS_IF;
+}
+
 /* Called by trap_common with interrupts off. */
 void trap(struct frame *f)
 {
 	struct percpu *c = this_cpu();
 
+	if (f->rip == (u64)user_done && f->vector == 6 && f->cs == SEL_USER_CODE) {
+		land(f, user_return, c->kernel_sp);
+		return;
+	}
 	c->vectors[f->vector]++;
 	if (f->vector < 32 && f->vector != 2) {
 		if (!c->catch_sp)
@@ -79,11 +91,7 @@ void trap(struct frame *f)
 		c->catch_error = f->error;
 		c->catch_rip = f->rip;
 		c->catch_cr2 = read_cr2();
-		f->rip = (u64)catch_landing;
-		f->cs = SEL_CODE64;
-		f->ss = SEL_DATA;
-		f->rsp = c->catch_sp;
-		f->rflags &= ~FLAGS_IF;
+		land(f, catch_landing, c->catch_sp);
 		f->rax = f->vector;
 		return;
 	}

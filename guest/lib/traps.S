@@ -96,9 +96,14 @@ user_call:
 	iretq
 	/* Ring 3 from here: rax = fn, rdi = arg. */
 1:	call	*%rax
-	int	$VEC_USER_RETURN
+	/* How ring 3 hands its result back: trap() knows this place. An exception,
+	 * since KVM on a host without hardware virtualisation has neither INT n
+	 * from ring 3 nor a SYSCALL that leads to ring 0. */
+	.global user_done
+user_done:
+	ud2
 
-	/* The gate of VEC_USER_RETURN: ring 0, interrupts off. */
+	/* trap() comes here from user_done, ring 0, interrupts off. */
 	.global user_return
 user_return:
 	mov	%gs:PERCPU_KERNEL_SP, %rsp
