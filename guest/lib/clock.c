@@ -30,16 +30,18 @@ u64 pvclock_now(void)
 	return v ? pvclock_read((volatile struct vcpu_time_info *)&v->time) : 0;
 }
 
-u64 tsc_khz(void)
+static u64 khz = 1000000;
+
+/* Early, in ring 0: where KVM has no hardware virtualisation, CPUID in ring 3
+ * is the processor's own and knows nothing of Xen. */
+void clock_init(void)
 {
-	static u64 khz;
-	if (!khz) {
-		khz = xen_base ? xen_leaf(3, 0).ecx : 0;
-		if (!khz)
-			khz = 1000000;
-	}
-	return khz;
+	u64 found = xen_base ? xen_leaf(3, 0).ecx : 0;
+	if (found)
+		khz = found;
 }
+
+u64 tsc_khz(void) { return khz; }
 
 u64 ns_to_tsc(u64 ns) { return ns / 1000 * tsc_khz() / 1000; }
 

@@ -7,7 +7,8 @@
  * in ring 3. */
 u64 pvclock_now(void);
 u64 pvclock_read(volatile struct vcpu_time_info *t);
-u64 tsc_khz(void);            /* from Xen's CPUID leaf 3, else 1 GHz */
+void clock_init(void);
+u64 tsc_khz(void); /* from Xen's CPUID leaf 3, else 1 GHz */
 u64 ns_to_tsc(u64 ns);
 /* Ring 3 loop: until *word == want or ns passed. True if it came. */
 bool spin_until(volatile u32 *word, u32 want, u64 ns);

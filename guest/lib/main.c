@@ -17,6 +17,7 @@ NORETURN void boot_main(void)
 	} else if (!test_without_xen) {
 		skip("not a Xen guest");
 	}
+	clock_init();
 	smp_count();
 	apic_init();
 	percpu[0].apic_id = apic_id();
