@@ -75,6 +75,10 @@ func suite(t *testing.T, h expectation, labexec string) {
 	}
 }
 
+// otherReason is part of what is said where a guest's way to be interrupted and
+// the machine's interrupt controllers do not go together, on any host.
+const otherReason = "stopped, as it must be"
+
 // judge repeats a test's verdict, and holds what was skipped against what the
 // host has.
 func judge(t *testing.T, h expectation, r result) {
@@ -83,7 +87,7 @@ func judge(t *testing.T, h expectation, r result) {
 		t.Fatal("\n" + r.output)
 	}
 	for test, why := range r.skipped {
-		if h.xen && needsXen(test) {
+		if h.xen && needsXen(test) && !strings.Contains(why, otherReason) {
 			t.Errorf("%s was skipped on a host whose KVM has Xen support: %s", test, why)
 		}
 	}
