@@ -75,6 +75,23 @@ func nestedModule(entries []cpuidEntry) (string, error) {
 	return "", errNotNested
 }
 
+// spareCPUs is how many processors a host has on which no program runs, the first
+// ones.
+//
+// The emulator keeps a flag of the whole machine (IGNNE) in the state of its first
+// processor, and clears it there, without atomicity, whenever any processor
+// restores its floating point registers (QEMU 7.2 to 10.0 at least, cpu_clear_ignne).
+// A change that the first one makes to the same word at that moment is lost, and
+// that is where it has whether a guest runs and with nested paging: a guest
+// that is entered or left then goes on in a ruined state, which shows as a triple
+// fault or as a host that hangs. So guests keep away from the first one.
+func (p platform) spareCPUs() int {
+	if p.accel == AccelEmulator {
+		return 1
+	}
+	return 0
+}
+
 // machineArgs are QEMU's arguments for processor and board.
 func (p platform) machineArgs(c Config, constantTSC bool) []string {
 	machine, cpu := "q35", "host,migratable=off" // which offers an invariant TSC, too

@@ -24,7 +24,7 @@ func makeInitramfs(ctx context.Context, c Config, k *kernel.Kernel, p platform) 
 	if err != nil {
 		return nil, err
 	}
-	boot := wire.Boot{WithoutKVM: c.WithoutKVM, NICs: c.wireNICs(), CacheBytes: int64(c.MemoryMiB) << 20 / 8}
+	boot := wire.Boot{WithoutKVM: c.WithoutKVM, SpareCPUs: p.spareCPUs(), NICs: c.wireNICs(), CacheBytes: int64(c.MemoryMiB) << 20 / 8}
 	var entries []initramfs.Entry
 	add := func(to, from string, mode os.FileMode) error {
 		p, err := os.ReadFile(from)

@@ -11,7 +11,7 @@ import (
 // Config says which host to boot. The zero value is a good host.
 type Config struct {
 	Kernel     string        // a name of kernel.Specs; default debian-6.12
-	CPUs       int           // 1 to 16, default 2
+	CPUs       int           // for programs: 1 to 16, default 2. An emulated host has one more
 	MemoryMiB  int           // default 2048; the emulator uses what is touched
 	Accel      Accel         // default AccelAuto
 	NICs       []NIC         // network interfaces; default none

@@ -67,6 +67,15 @@ func TestHost(t *testing.T) {
 			t.Error(st)
 		}
 	})
+	t.Run("an emulated host's first processor is kept free", func(t *testing.T) {
+		want := "2 2 1\n"
+		if h.Accel() != lab.AccelEmulator {
+			want = "2 2 0\n"
+		}
+		if st, out, errs := run(t, lab.Cmd{Args: []string{"cpus"}}); !st.Success() || out != want {
+			t.Errorf("%v: %q, want %q; %s", st, out, want, errs)
+		}
+	})
 	t.Run("KVM works", func(t *testing.T) {
 		if st, out, errs := run(t, lab.Cmd{Args: []string{"kvm"}}); !st.Success() {
 			t.Errorf("%v: %s%s", st, out, errs)

@@ -31,7 +31,7 @@ func qemuArgs(c Config, k *kernel.Kernel, p platform) []string {
 	args := slices.Concat([]string{
 		"-no-user-config", "-nodefaults", "-display", "none", "-monitor", "none", "-no-reboot",
 	}, p.machineArgs(c, k.Spec.ConstantTSC), []string{
-		"-smp", strconv.Itoa(c.CPUs), "-m", strconv.Itoa(c.MemoryMiB),
+		"-smp", strconv.Itoa(c.CPUs + p.spareCPUs()), "-m", strconv.Itoa(c.MemoryMiB),
 		"-kernel", k.Vmlinux(), "-initrd", fdPath(fdInitramfs), "-append", kernelArgs(c),
 		"-chardev", "stdio,id=console,signal=off", "-serial", "chardev:console",
 		"-chardev", fmt.Sprintf("socket,id=channel,fd=%d", fdChannel),

@@ -81,14 +81,20 @@ func serve() error {
 	if err != nil {
 		return fail(err)
 	}
-	if hello.CPUs, err = onlineCPUs(); err != nil {
+	cpus, err := onlineCPUs()
+	if err != nil {
 		return fail(err)
 	}
+	usable, err := keepFree(boot.SpareCPUs, cpus)
+	if err != nil {
+		return fail(err)
+	}
+	hello.CPUs = cpus - boot.SpareCPUs
 	hello.Window = int64(len(window))
 	if err := conn.WriteJSON(wire.KindHello, 0, hello); err != nil {
 		return err
 	}
-	s := newServer(conn, window, boot.CacheBytes, resolv, reap)
+	s := newServer(conn, window, boot.CacheBytes, resolv, usable, reap)
 	return s.run()
 }
 

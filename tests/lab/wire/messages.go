@@ -19,6 +19,8 @@ type Boot struct {
 	CacheBytes int64 `json:"cacheBytes"`
 	// WithoutKVM makes a missing /dev/kvm no error.
 	WithoutKVM bool `json:"withoutKVM,omitempty"`
+	// SpareCPUs, the first ones, are kept free of programs.
+	SpareCPUs int `json:"spareCPUs,omitempty"`
 	// NICs are the network interfaces to set up, in the order of the devices.
 	NICs []NIC `json:"nics,omitempty"`
 }
@@ -39,7 +41,7 @@ type NIC struct {
 type Hello struct {
 	Version int    `json:"version"`
 	Kernel  string `json:"kernel"` // uname -r
-	CPUs    int    `json:"cpus"`
+	CPUs    int    `json:"cpus"`   // for programs
 	Window  int64  `json:"window"` // bytes of the shared transfer window
 	Error   string `json:"error,omitempty"`
 }

@@ -61,6 +61,8 @@ func do(verb string, args []string) error {
 				return err
 			}
 		}
+	case "cpus":
+		return cpus()
 	case "cat":
 		_, err := io.Copy(os.Stdout, os.Stdin)
 		return err
@@ -164,4 +166,26 @@ func hangHost() error {
 		}()
 	}
 	return <-failed
+}
+
+// cpus prints how many processors this program has, and the first of them, though
+// it asks for all.
+func cpus() error {
+	var all, have unix.CPUSet
+	for i := range 64 {
+		all.Set(i)
+	}
+	n := runtime.NumCPU()
+	if err := unix.SchedSetaffinity(0, &all); err != nil {
+		return err
+	}
+	if err := unix.SchedGetaffinity(0, &have); err != nil {
+		return err
+	}
+	first := 0
+	for !have.IsSet(first) {
+		first++
+	}
+	fmt.Println(n, have.Count(), first)
+	return nil
 }
