@@ -157,14 +157,14 @@ func TestHost(t *testing.T) {
 		}
 	})
 	t.Run("what can't be started", func(t *testing.T) {
-		script := filepath.Join(t.TempDir(), "script")
-		if err := os.WriteFile(script, []byte("#!/bin/sh\n"), 0o755); err != nil {
+		text := filepath.Join(t.TempDir(), "text")
+		if err := os.WriteFile(text, []byte("no program\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := h.Exec(t.Context(), lab.Cmd{Path: script}); !errors.Is(err, lab.ErrNotProgram) {
+		if _, err := h.Exec(t.Context(), lab.Cmd{Path: text}); !errors.Is(err, lab.ErrNotProgram) {
 			t.Error(err)
 		}
-		if _, err := h.Exec(t.Context(), lab.Cmd{Path: script + "x"}); !errors.Is(err, os.ErrNotExist) {
+		if _, err := h.Exec(t.Context(), lab.Cmd{Path: text + "x"}); !errors.Is(err, os.ErrNotExist) {
 			t.Error(err)
 		}
 	})
@@ -175,6 +175,17 @@ func TestHost(t *testing.T) {
 		var out bytes.Buffer
 		st, err := h.Exec(t.Context(), lab.Cmd{Path: probe(t, "-race"), Args: []string{"pass"}, Stdout: &out})
 		if err != nil || !st.Success() || out.String() != "to stdout\n" {
+			t.Errorf("%v, %v, %q", st, err, &out)
+		}
+	})
+	t.Run("scripts", func(t *testing.T) {
+		script := filepath.Join(t.TempDir(), "script")
+		if err := os.WriteFile(script, []byte("#!/bin/sh\necho $1\nexit 4\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		st, err := h.Exec(t.Context(), lab.Cmd{Path: script, Args: []string{"said"}, Stdout: &out})
+		if err != nil || st.Code != 4 || out.String() != "said\n" {
 			t.Errorf("%v, %v, %q", st, err, &out)
 		}
 	})

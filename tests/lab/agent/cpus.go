@@ -40,21 +40,3 @@ func onlineCPUs() (int, error) {
 	runtime.GOMAXPROCS(n)
 	return n, nil
 }
-
-const cgroupRoot = "/sys/fs/cgroup"
-
-// keepFree prepares for programs that run on all but the first spare of n CPUs,
-// and returns what their cgroups' cpuset.cpus is to be; "" leaves them alone. A
-// cpuset and not an affinity, which programs may change.
-func keepFree(spare, n int) (cpus string, err error) {
-	if spare <= 0 {
-		return "", nil
-	}
-	if spare >= n {
-		return "", fmt.Errorf("%d CPUs, of which %d are to be kept free", n, spare)
-	}
-	if err := os.WriteFile(filepath.Join(cgroupRoot, "cgroup.subtree_control"), []byte("+cpuset"), 0); err != nil {
-		return "", fmt.Errorf("keep %d CPUs free: %w", spare, err)
-	}
-	return fmt.Sprintf("%d-%d", spare, n-1), nil
-}

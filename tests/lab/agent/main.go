@@ -81,12 +81,14 @@ func serve() error {
 	if err != nil {
 		return fail(err)
 	}
+	if err := makePrograms(boot.SpareCPUs); err != nil {
+		return fail(err)
+	}
 	cpus, err := onlineCPUs()
 	if err != nil {
 		return fail(err)
 	}
-	usable, err := keepFree(boot.SpareCPUs, cpus)
-	if err != nil {
+	if err := keepFree(boot.SpareCPUs, cpus); err != nil {
 		return fail(err)
 	}
 	hello.CPUs = cpus - boot.SpareCPUs
@@ -94,7 +96,7 @@ func serve() error {
 	if err := conn.WriteJSON(wire.KindHello, 0, hello); err != nil {
 		return err
 	}
-	s := newServer(conn, window, boot.CacheBytes, resolv, usable, reap)
+	s := newServer(conn, window, boot.CacheBytes, resolv, reap)
 	return s.run()
 }
 

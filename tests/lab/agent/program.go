@@ -29,12 +29,11 @@ type program struct {
 }
 
 func cgroupDir(id uint32) string {
-	return filepath.Join(cgroupRoot, "program-"+strconv.FormatUint(uint64(id), 10))
+	return filepath.Join(programsDir, strconv.FormatUint(uint64(id), 10))
 }
 
-// startProgram starts e in its root, on the given CPUs ("": all). Its end is told on
-// conn.
-func startProgram(e *wire.Exec, cpus string, conn *wire.Conn, reap *reaper) (*program, error) {
+// startProgram starts e in its root. Its end is told on conn.
+func startProgram(e *wire.Exec, conn *wire.Conn, reap *reaper) (*program, error) {
 	root := rootDir(e.Root)
 	if _, err := os.Stat(root); err != nil {
 		return nil, fmt.Errorf("program without a root: %w", err)
@@ -42,11 +41,6 @@ func startProgram(e *wire.Exec, cpus string, conn *wire.Conn, reap *reaper) (*pr
 	p := &program{id: e.Root, cgroup: cgroupDir(e.Root), credit: wire.NewWindow(wire.StreamWindow), done: make(chan struct{})}
 	if err := os.Mkdir(p.cgroup, 0o755); err != nil && !os.IsExist(err) {
 		return nil, err
-	}
-	if cpus != "" {
-		if err := os.WriteFile(filepath.Join(p.cgroup, "cpuset.cpus"), []byte(cpus), 0); err != nil {
-			return nil, fmt.Errorf("run on CPUs %s: %w", cpus, err)
-		}
 	}
 	cg, err := os.Open(p.cgroup)
 	if err != nil {

@@ -89,7 +89,7 @@ func TestOnlyProcessOneIsAnInit(t *testing.T) {
 }
 
 func TestUnknownCallsAreErrors(t *testing.T) {
-	s := newServer(nil, nil, 0, "", "", nil)
+	s := newServer(nil, nil, 0, "", nil)
 	if _, err := s.call(&wire.Call{}); err == nil {
 		t.Error("an empty call is no error")
 	}

@@ -21,15 +21,14 @@ type server struct {
 	window []byte
 	cache  *cache
 	resolv string // content of /etc/resolv.conf
-	cpus   string // for programs; "": all
 	reap   *reaper
 
 	mu       sync.Mutex
 	programs map[uint32]*program
 }
 
-func newServer(conn *wire.Conn, window []byte, cacheBytes int64, resolv, cpus string, reap *reaper) *server {
-	return &server{conn: conn, window: window, cache: newCache("/run/lab/cache", cacheBytes), resolv: resolv, cpus: cpus, reap: reap,
+func newServer(conn *wire.Conn, window []byte, cacheBytes int64, resolv string, reap *reaper) *server {
+	return &server{conn: conn, window: window, cache: newCache("/run/lab/cache", cacheBytes), resolv: resolv, reap: reap,
 		programs: map[uint32]*program{}}
 }
 
@@ -113,7 +112,7 @@ func (s *server) slice(off, n int64) ([]byte, error) {
 }
 
 func (s *server) exec(e *wire.Exec) error {
-	p, err := startProgram(e, s.cpus, s.conn, s.reap)
+	p, err := startProgram(e, s.conn, s.reap)
 	if err != nil {
 		return err
 	}
