@@ -15,7 +15,7 @@ BIN   := bin
 
 # Tests that need KVM are named TestKVM..., and run where KVM is.
 KVM_RUN      := ^TestKVM
-KVM_PACKAGES := ./vmm ./vmm/kvm ./vmm/memory ./vmm/bench ./cmd/vmm ./tests/e2e
+KVM_PACKAGES := $(addprefix ./,$(sort $(dir $(shell git grep -l '^func TestKVM' -- '*_test.go'))))
 KVM_HERE     ?= $(shell test -w /dev/kvm && echo yes)
 
 .PHONY: all build check fmt vet lint quick unit race torture test-all guest test kvm kvm-race lab nested grub bench packages clean
@@ -90,7 +90,7 @@ kvm: grub
 	XENVMM_REQUIRE_KVM=1 $(GO) test -v -count=1 -timeout 20m -run '$(KVM_RUN)' $(KVM_PACKAGES)
 
 # The main job once more with the race detector watching.
-kvm-race: packages
+kvm-race:
 	$(GO) test -race -v -count=1 -timeout 20m -run '^TestKVMStorm' ./tests/e2e
 else
 kvm:

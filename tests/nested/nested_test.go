@@ -5,19 +5,41 @@ package nested
 import (
 	"bytes"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"xenvmm/tests/lab"
 )
 
-// packages are those with tests that need KVM.
-var packages = []string{"./vmm", "./vmm/kvm", "./vmm/memory", "./vmm/bench", "./cmd/vmm", "./tests/e2e"}
-
 const root = "../.."
+
+// packages are those with tests that need KVM, which is in their names.
+func packages(t *testing.T) (dirs []string) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil || !bytes.Contains(text, []byte("\nfunc TestKVM")) {
+			return err
+		}
+		dir, err := filepath.Rel(root, filepath.Dir(path))
+		if dir = "./" + dir; err == nil && !slices.Contains(dirs, dir) {
+			dirs = append(dirs, dir)
+		}
+		return err
+	})
+	if err != nil || len(dirs) == 0 {
+		t.Fatalf("look for tests that need KVM: %d packages, %v", len(dirs), err)
+	}
+	return dirs
+}
 
 // TestHosts runs the suite on each host, as a user would: with go test -exec.
 func TestHosts(t *testing.T) {
@@ -40,6 +62,7 @@ func suite(t *testing.T, h expectation, labexec string) {
 	if only := os.Getenv("XENVMM_NESTED_RUN"); only != "" {
 		run = only
 	}
+	packages := packages(t)
 	args := []string{"test", "-json", "-count=1", "-timeout=20m", "-p=1", "-run", run,
 		"-exec", fmt.Sprintf("%q --host %s --env XENVMM_REQUIRE_KVM=1 --", labexec, h.name)}
 	cmd := exec.CommandContext(t.Context(), "go", append(args, packages...)...)

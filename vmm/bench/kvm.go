@@ -87,24 +87,11 @@ func KVMDelivery(ctx context.Context, o KVMOptions, p Progress) (*Report, error)
 			}
 		}
 	}
-	done, total := 0, o.Rounds*len(rows)
-	for round := range o.Rounds {
-		for _, r := range rows {
-			p.tell(done, total, fmt.Sprintf("round %d of %d: %s, %d vCPUs, %s", round+1, o.Rounds, r.guard, r.vcpus, r.layout))
-			if err = r.measure(ctx, o); err != nil {
-				break
-			}
-			done++
-		}
-		if err != nil {
-			break
-		}
-	}
+	done, err := takeTurns(o.Rounds, rows, p,
+		func(r *kvmRow) string { return fmt.Sprintf("%s, %d vCPUs, %s", r.guard, r.vcpus, r.layout) },
+		func(r *kvmRow) error { return r.measure(ctx, o) })
 	if done == 0 {
 		return nil, err
-	}
-	if err == nil {
-		p.tell(total, total, "")
 	}
 	report.Partial = err != nil
 	kvmResults(report, rows)

@@ -59,31 +59,16 @@ func Wake(ctx context.Context, o WakeOptions, p Progress) (*Report, error) {
 	var (
 		conditions = wakeConditions()
 		receivers  = wakeReceivers()
-		rows       = make([]wakeRow, len(conditions)*len(receivers))
-		total      = o.Rounds * len(rows)
-		done       = 0
+		rows       = make([]*wakeRow, len(conditions)*len(receivers))
 	)
 	for i := range rows {
 		rows[i] = newWakeRow(conditions[i/len(receivers)], receivers[i%len(receivers)])
 	}
-	for round := range o.Rounds {
-		for i := range rows {
-			r := &rows[i]
-			p.tell(done, total, fmt.Sprintf("round %d of %d: %s, %s", round+1, o.Rounds, r.receiver.name, r.condition.name))
-			if err = r.measure(ctx, o.Duration/time.Duration(o.Rounds)); err != nil {
-				break
-			}
-			done++
-		}
-		if err != nil {
-			break
-		}
-	}
+	done, err := takeTurns(o.Rounds, rows, p,
+		func(r *wakeRow) string { return r.receiver.name + ", " + r.condition.name },
+		func(r *wakeRow) error { return r.measure(ctx, o.Duration/time.Duration(o.Rounds)) })
 	if done == 0 {
 		return nil, err
-	}
-	if err == nil {
-		p.tell(total, total, "")
 	}
 	report.Partial = err != nil
 	wakeResults(report, rows)

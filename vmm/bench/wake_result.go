@@ -22,9 +22,9 @@ type wakeRow struct {
 
 const wakeMax = int64(60e9) // ns; nothing longer is told apart
 
-func newWakeRow(c condition, r receiver) wakeRow {
+func newWakeRow(c condition, r receiver) *wakeRow {
 	h := func() *hdrhistogram.Histogram { return hdrhistogram.New(1, wakeMax, 3) }
-	return wakeRow{condition: c, receiver: r, latency: h(), write: h(), all: hdrhistogram.New(1, wakeMax, 2)}
+	return &wakeRow{condition: c, receiver: r, latency: h(), write: h(), all: hdrhistogram.New(1, wakeMax, 2)}
 }
 
 func (r *wakeRow) begin() { r.latency.Reset(); r.write.Reset() }
@@ -52,7 +52,7 @@ func (r *wakeRow) end() {
 }
 
 // wakeResults makes the table and the plots.
-func wakeResults(report *Report, rows []wakeRow) {
+func wakeResults(report *Report, rows []*wakeRow) {
 	t := Table{ID: "wake", Title: "From a write to an eventfd to the handler", Columns: []Column{
 		{ID: "condition", Name: "condition", Kind: Label}, {ID: "receiver", Name: "receiver", Kind: Label},
 		{ID: "samples", Name: "samples", Kind: Count}, {ID: "preempted", Name: "preempted", Kind: Share},
@@ -68,8 +68,7 @@ func wakeResults(report *Report, rows []wakeRow) {
 		"write(): it includes waking the other processor if that is idle.",
 		"The kernel series publishes no figures for this: its wake-up runs in the context of the writer.",
 	}}
-	for i := range rows {
-		r := &rows[i]
+	for _, r := range rows {
 		if r.all.TotalCount() == 0 {
 			continue
 		}
@@ -88,7 +87,7 @@ func wakeResults(report *Report, rows []wakeRow) {
 			Y: Axis{Name: "share that took longer", Kind: Share, Log: true},
 		}
 		for i := range rows {
-			if r := &rows[i]; r.condition.name == c.name && r.all.TotalCount() > 0 {
+			if r := rows[i]; r.condition.name == c.name && r.all.TotalCount() > 0 {
 				plot.Series = append(plot.Series, Series{Name: r.receiver.name, Points: above(r.all)})
 			}
 		}

@@ -9,8 +9,7 @@ import (
 	"path/filepath"
 )
 
-// programsDir is the cgroup that holds those of all programs. What it allows its
-// CPUs to do holds for them.
+// programsDir is the cgroup that holds those of all programs: its CPUs are theirs.
 const programsDir = "/sys/fs/cgroup/programs"
 
 // makePrograms makes it. With spare CPUs it gets a cpuset, and not an affinity,
