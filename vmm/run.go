@@ -11,7 +11,6 @@ import (
 	"xenvmm/vmm/boot"
 	"xenvmm/vmm/memory"
 	"xenvmm/vmm/vcpu"
-	"xenvmm/xenshim"
 )
 
 // portsPlaceholder in a command line stands for the host events' ports.
@@ -78,15 +77,10 @@ func (m *Machine) Start() error {
 	if m.started.Swap(true) {
 		return errors.New("start: the machine has been started before")
 	}
-	img, err := boot.Load(m.memory, bootParams(m.cfg, m.cmdline(), m.memory.Ranges()))
+	img, err := m.load()
 	if err != nil {
-		return badKernel(m.cfg.KernelName, err)
+		return err
 	}
-	var entries []xenshim.MemoryMapEntry
-	for _, e := range img.MemoryMap {
-		entries = append(entries, xenshim.MemoryMapEntry{Address: e.GPA, Size: e.Size, Type: uint32(e.Type)})
-	}
-	m.domain.SetMemoryMap(entries)
 	if err := loadEntry(m.kvms[0], img.EntryState()); err != nil {
 		return fmt.Errorf("set the first vcpu's registers: %w", err)
 	}

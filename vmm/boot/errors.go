@@ -20,6 +20,8 @@ var (
 	ErrNoRoom = errors.New("no room in guest memory")
 	// ErrLimit: a parameter is out of its range.
 	ErrLimit = unpack.ErrLimit
+	// ErrUntrappable: the kernel's hypercalls cannot be made to leave the guest.
+	ErrUntrappable = errors.New("its hypercalls cannot be trapped")
 )
 
 // isFileFault tells faults of the file's content from failures to read it.

@@ -22,6 +22,7 @@ type Report struct {
 	PVHEntry    uint32    // its value, a physical address
 	Notes       []Note
 	Segments    []Segment // loadable ones
+	Calls       CallWay   // how it makes hypercalls; "" if there is no ELF file
 	Stubs       []Stub    // hypercall stubs in the code
 	Warnings    []string  // what stands in the way of booting, and oddities
 }
@@ -114,6 +115,10 @@ func (rep *Report) stubs(e *elfFile) {
 	if rep.Stubs, err = e.stubs(); err != nil {
 		rep.warn("%v", err)
 	}
+	rep.Calls = callWay(rep.Notes, rep.Stubs)
+	if rep.Calls == ByBareInstruction {
+		rep.warn("a Linux without the pair of hypercall stubs and without a hypercall page: as a Xen guest it runs only where KVM intercepts hypercalls")
+	}
 	for _, s := range rep.Stubs {
 		if !s.Paired {
 			rep.warn("%s stub at %#x has no partner: it is left alone", s.Kind, s.Vaddr)
@@ -150,12 +155,26 @@ func (rep *Report) String() string {
 		if s.Thunk {
 			ret = "return thunk"
 		}
-		fmt.Fprintf(&b, "stub      %s offset %#x vaddr %#x (%s, %s)\n", s.Kind, s.Offset, s.Vaddr, style, ret)
+		fmt.Fprintf(&b, "stub      %s offset %#x vaddr %#x (%s, %s)%s\n", s.Kind, s.Offset, s.Vaddr, style, ret, s.fate())
+	}
+	if rep.Calls != "" {
+		fmt.Fprintf(&b, "calls     %s\n", rep.Calls)
 	}
 	for _, w := range rep.Warnings {
 		fmt.Fprintf(&b, "warning   %s\n", w)
 	}
 	return b.String()
+}
+
+// fate tells what is done with a stub where KVM does not intercept hypercalls.
+func (s Stub) fate() string {
+	switch {
+	case !s.Paired:
+		return ": left alone, no partner"
+	case !s.Loaded:
+		return ": left alone, not loaded"
+	}
+	return fmt.Sprintf(": rewritten at gpa %#x", s.GPA)
 }
 
 func flagString(f uint32) string {

@@ -21,6 +21,7 @@ func linuxNotes() []byte {
 		note("Xen", abi.ElfNoteGuestOS, []byte("linux\x00"), 4),
 		note("Xen", abi.ElfNoteGuestVersion, []byte("2.6\x00"), 4),
 		note("Xen", abi.ElfNoteXenVersion, []byte("xen-3.0\x00"), 4),
+		note("Xen", abi.ElfNoteHypercallPage, le64(0xffffffff82000000), 4),
 		note("Xen", abi.ElfNoteVirtBase, le64(0xffffffff80000000), 4),
 		note("Xen", abi.ElfNoteFeatures, []byte("!writable_page_tables|pae_pgdir_above_4gb\x00"), 4),
 		note("Xen", abi.ElfNoteSupportedFeatures, le32(0x8801), 4),
@@ -39,13 +40,13 @@ func TestInspectListsAKernel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if rep.Kind != "ELF64" || rep.Machine != "x86-64" || rep.PVHEntry != testLoad+0x20 || len(rep.Notes) != 9 || len(rep.Segments) != 2 || len(rep.Warnings) != 0 {
+	if rep.Kind != "ELF64" || rep.Machine != "x86-64" || rep.PVHEntry != testLoad+0x20 || len(rep.Notes) != 10 || len(rep.Segments) != 2 || len(rep.Warnings) != 0 {
 		t.Errorf("%+v", rep)
 	}
 	text := rep.String()
 	for _, want := range []string{
 		`GUEST_OS = "linux"`, `XEN_VERSION = "xen-3.0"`, "VIRT_BASE = 0xffffffff80000000", "SUPPORTED_FEATURES = 0x8801",
-		"L1_MFN_VALID = 01 00", "PHYS32_ENTRY = 0x1000020", "note 99 = 0x7", "r-x", "rw-", "PVH entry 0x1000020",
+		"L1_MFN_VALID = 01 00", "PHYS32_ENTRY = 0x1000020", "note 99 = 0x7", "calls     page", "r-x", "rw-", "PVH entry 0x1000020",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("report lacks %q:\n%s", want, text)

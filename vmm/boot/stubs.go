@@ -169,18 +169,18 @@ func (e *elfFile) loadedAt(off uint64) (gpa uint64, ok bool) {
 	return 0, false
 }
 
-// RewriteStubs replaces the instruction of both stubs of each pair in a guest
+// StubMemory is the memory of a guest whose code is looked at and rewritten.
+type StubMemory interface {
+	Guest
+	// ReadAt fills p from the guest physical address or fails.
+	ReadAt(p []byte, gpa uint64) error
+}
+
+// rewriteStubs replaces the instruction of both stubs of each pair in a guest
 // that the image has been written into, and returns how many were replaced. It
 // is an error if a stub's bytes in the guest are not what they were in the
 // file.
-func (m *Image) RewriteStubs(g interface {
-	Guest
-	ReadAt(p []byte, gpa uint64) error
-}, insn [StubSize]byte) (int, error) {
-	stubs, err := m.FindStubs()
-	if err != nil {
-		return 0, fmt.Errorf("boot: kernel %q: %w", m.Kernel, err)
-	}
+func (m *Image) rewriteStubs(g StubMemory, stubs []Stub, insn [StubSize]byte) (int, error) {
 	n := 0
 	for _, s := range stubs {
 		if !s.Paired || !s.Loaded {

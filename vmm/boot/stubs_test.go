@@ -97,8 +97,8 @@ func TestLoneStubIsReportedNotRewritten(t *testing.T) {
 		t.Fatalf("%+v, %v", rep, err)
 	}
 	img, g := mustLoad(t, testParams(file))
-	if n, err := img.RewriteStubs(g, [3]byte{1, 2, 3}); n != 0 || err != nil {
-		t.Errorf("%d rewritten, %v", n, err)
+	if way, n, err := img.Trap(g, [3]byte{1, 2, 3}); way != ByChoice || n != 0 || err != nil {
+		t.Errorf("%s, %d rewritten, %v", way, n, err)
 	}
 }
 
@@ -106,8 +106,8 @@ func TestRewriteStubs(t *testing.T) {
 	img, g := mustLoad(t, testParams(stubKernel(0x8a0, 0x20, endbr64, jmpThunk, true).build()))
 	out := [3]byte{0xe7, 0xfa, 0x90}
 	before := bytes.Clone(g.mem)
-	if n, err := img.RewriteStubs(g, out); n != 2 || err != nil {
-		t.Fatalf("%d rewritten, %v", n, err)
+	if way, n, err := img.Trap(g, out); way != ByStubs || n != 2 || err != nil {
+		t.Fatalf("%s, %d rewritten, %v", way, n, err)
 	}
 	for _, at := range []int{0x8a4, 0x8c4} {
 		copy(before[testLoad+at:], out[:])
@@ -115,7 +115,7 @@ func TestRewriteStubs(t *testing.T) {
 	if !bytes.Equal(before, g.mem) || !bytes.Equal(g.mem[testLoad+0x8a4:testLoad+0x8a7], out[:]) || !bytes.Equal(g.mem[testLoad+0x8c4:testLoad+0x8c7], out[:]) {
 		t.Error("not exactly the two instructions were replaced")
 	}
-	if _, err := img.RewriteStubs(g, out); err == nil {
+	if _, _, err := img.Trap(g, out); err == nil {
 		t.Error("a second rewrite did not notice that the bytes are gone")
 	}
 }
