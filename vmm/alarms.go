@@ -11,14 +11,14 @@ import (
 
 // alarms are one timer per vCPU on the waiters' threads, set in guest time.
 type alarms struct {
-	clock   guestClock
+	clock   *vcpuClocks
 	timers  []*eventfd.Timer
 	sources []*eventfd.Source[*delivery]
 }
 
 // newAlarms makes a timer for each of n vCPUs; ring is called on a waiter's
 // thread when one expires. A timer further away than a day rings early.
-func newAlarms(n int, c guestClock, waiters []*eventfd.Waiter[*delivery], ring func(vcpu int, d *delivery)) (*alarms, error) {
+func newAlarms(n int, c *vcpuClocks, waiters []*eventfd.Waiter[*delivery], ring func(vcpu int, d *delivery)) (*alarms, error) {
 	a := &alarms{clock: c}
 	for i := range n {
 		t, err := eventfd.NewTimer()
@@ -35,10 +35,10 @@ func newAlarms(n int, c guestClock, waiters []*eventfd.Waiter[*delivery], ring f
 	return a, nil
 }
 
-// Arm replaces a vCPU's deadline, in guest ns.
+// Arm replaces a vCPU's deadline, in ns of its clock.
 func (a *alarms) Arm(vcpu int, deadline uint64) {
 	// It fails only after Close, when nobody waits for it.
-	_ = a.timers[vcpu].Arm(a.clock.Until(deadline))
+	_ = a.timers[vcpu].Arm(a.clock.Until(vcpu, deadline))
 }
 
 // Disarm takes it away.

@@ -24,7 +24,7 @@ type still struct{ xenshim.Platform }
 
 func (still) Upcall(int)                            {}
 func (still) WakePoller(int)                        {}
-func (still) GuestTime() uint64                     { return 1 }
+func (still) GuestTime(int) uint64                  { return 1 }
 func (still) WallClock() (uint64, uint32)           { return 1, 0 }
 func (still) TSCKHz() uint32                        { return 1 }
 func (still) ArmTimer(int, uint64)                  {}
@@ -54,6 +54,7 @@ func quiet(tb testing.TB) *Machine {
 	}
 	tb.Cleanup(func() { d.Close(); mem.Close() })
 	m := &Machine{memory: mem, caches: caches, domain: d, scratch: make([]cpuScratch, 1), times: newSystemTimes(1)}
+	m.clocks = newVCPUClocks(guestClock{}, m.times, mem)
 	m.group = vcpu.NewGroup([]vcpu.KVM{nil}, exits{m})
 	m.online = newOnline(m.group)
 	return m

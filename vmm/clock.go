@@ -13,9 +13,8 @@ type kvmClock interface {
 	GetClock() (kvm.ClockData, error)
 }
 
-// guestClock is the clock that the guests' pvclock shows: KVM's own, so that a
-// deadline the guest computes from pvclock is met on the same scale. No second
-// clock is read beside it where a difference could add up.
+// guestClock is KVM's clock of the whole machine, from which it sets those of the
+// vCPUs (vcpuClocks).
 type guestClock struct {
 	vm kvmClock
 }
@@ -45,16 +44,4 @@ func (c guestClock) Wall() (sec uint64, nsec uint32) {
 	}
 	wall -= d.Clock
 	return wall / 1e9, uint32(wall % 1e9)
-}
-
-// Until is how long it is until the guest's clock shows deadline; zero if it
-// is past.
-func (c guestClock) Until(deadline uint64) time.Duration {
-	now := c.Now()
-	if deadline <= now {
-		return 0
-	}
-	// A timer further away than this is armed again when it rings.
-	const far = 24 * time.Hour
-	return time.Duration(min(deadline-now, uint64(far)))
 }

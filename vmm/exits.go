@@ -19,6 +19,7 @@ type cpuScratch struct {
 	regs  xenshim.Registers
 	state xenshim.CPUState
 	call  *kvm.XenExit // of a call that KVM intercepted, else nil
+	tsc   func() (uint64, error)
 
 	intercepts atomic.Uint64 // such calls
 	_          [64]byte
@@ -54,7 +55,11 @@ func (e exits) Hypercall(v int, r *kvm.Regs, s *kvm.Sregs) vcpu.Action {
 	if c.call != nil {
 		c.intercepted()
 	}
-	follow := m.kernel != nil && concerns(c.number())
+	nr, cmd := c.number()
+	follow := m.kernel != nil && concerns(nr, cmd)
+	if setsTimers(nr) {
+		m.clocks.look(v, c.tsc)
+	}
 	out := m.domain.VCPU(v).Hypercall(&c.regs, &c.state)
 	if r.RAX = c.regs.RAX; c.call != nil {
 		c.call.Complete(r.RAX)
@@ -68,11 +73,11 @@ func (e exits) Hypercall(v int, r *kvm.Regs, s *kvm.Sregs) vcpu.Action {
 		return vcpu.Yield
 	case xenshim.Block:
 		if m.kernel != nil && r.RFLAGS&rflagsIF == 0 {
-			m.polls.Arm(v, m.kernel.boundWait(0))
+			m.polls.Arm(v, m.kernel.boundWait(v, 0))
 		}
 		return vcpu.Wait
 	case xenshim.Poll:
-		if out.Deadline = m.kernel.boundWait(out.Deadline); out.Deadline != 0 {
+		if out.Deadline = m.kernel.boundWait(v, out.Deadline); out.Deadline != 0 {
 			m.polls.Arm(v, out.Deadline)
 		}
 		return vcpu.Wait

@@ -113,13 +113,13 @@ func (k *kernelEvents) presents(v int) bool {
 // has to expect both to return early.
 const noWait = uint64(1e6) // ns
 
-// boundWait is the guest time at which a wait that is to end at deadline, 0 for
-// never, is interrupted.
-func (k *kernelEvents) boundWait(deadline uint64) uint64 {
+// boundWait is the time of vCPU v at which a wait that is to end at deadline, 0
+// for never, is interrupted.
+func (k *kernelEvents) boundWait(v int, deadline uint64) uint64 {
 	if k == nil {
 		return deadline
 	}
-	if at := k.m.clock.Now() + noWait; deadline == 0 || at < deadline {
+	if at := k.m.clocks.Now(v) + noWait; deadline == 0 || at < deadline {
 		return at
 	}
 	return deadline

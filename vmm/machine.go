@@ -35,6 +35,7 @@ type Machine struct {
 	caches  *gpc.Set
 	waiters []*eventfd.Waiter[*delivery]
 	clock   guestClock
+	clocks  *vcpuClocks
 	tscKHz  uint32
 	devices *devices
 	irq     *irq.Controller
@@ -127,10 +128,11 @@ func (m *Machine) build() (err error) {
 		return err
 	}
 	m.clock = guestClock{m.vm}
-	if m.timers, err = newAlarms(cfg.CPUs, m.clock, m.waiters, func(v int, _ *delivery) { m.domain.TimerExpired(v) }); err != nil {
+	m.clocks = newVCPUClocks(m.clock, m.times, m.memory)
+	if m.timers, err = newAlarms(cfg.CPUs, m.clocks, m.waiters, func(v int, _ *delivery) { m.domain.TimerExpired(v) }); err != nil {
 		return err
 	}
-	if m.polls, err = newAlarms(cfg.CPUs, m.clock, m.waiters, func(v int, _ *delivery) { m.group.Wake(v) }); err != nil {
+	if m.polls, err = newAlarms(cfg.CPUs, m.clocks, m.waiters, func(v int, _ *delivery) { m.group.Wake(v) }); err != nil {
 		return err
 	}
 	if err = m.buildInterrupts(); err != nil {
@@ -173,6 +175,7 @@ func (m *Machine) createVCPUs() error {
 		}
 		tapped := &tappedCPU{VCPU: k, call: &m.scratch[i].call}
 		m.kvms = append(m.kvms, tapped)
+		m.scratch[i].tsc = k.TSC
 		k.SetSyncValid(kvm.SyncRegs | kvm.SyncSregs)
 		handles[i] = tapped
 	}

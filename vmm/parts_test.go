@@ -91,17 +91,6 @@ func TestWallClockIsTheTimeAtGuestTimeZero(t *testing.T) {
 	}
 }
 
-func TestDeadlinesAreMeasuredOnTheGuestsClock(t *testing.T) {
-	c := guestClock{&fakeClock{d: kvm.ClockData{Clock: 1000}}}
-	for deadline, want := range map[uint64]time.Duration{
-		0: 0, 999: 0, 1000: 0, 1500: 500, ^uint64(0): 24 * time.Hour, 1 << 63: 24 * time.Hour,
-	} {
-		if got := c.Until(deadline); got != want {
-			t.Errorf("until %d is %v, want %v", deadline, got, want)
-		}
-	}
-}
-
 // msrKVM records the MSRs set; everything else is not called.
 type msrKVM struct {
 	vcpu.KVM

@@ -63,7 +63,7 @@ func (p platform) SetSystemTime(v int, gpa uint64, enable bool) error {
 	return nil
 }
 
-func (p platform) GuestTime() uint64           { return p.m.clock.Now() }
+func (p platform) GuestTime(v int) uint64      { return p.m.clocks.Now(v) }
 func (p platform) WallClock() (uint64, uint32) { return p.m.clock.Wall() }
 func (p platform) TSCKHz() uint32              { return p.m.tscKHz }
 

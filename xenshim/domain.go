@@ -80,7 +80,7 @@ func (d *Domain) build() (err error) {
 	d.timers = timer.New(cfg.VCPUs, alarm{cfg.Platform}, cfg.Platform, d.fireTimer)
 	d.watchdogs = watchdogs{
 		after:  func(t time.Duration, f func()) stopper { return time.AfterFunc(t, f) },
-		now:    d.now,
+		now:    func() uint64 { return d.now(0) },
 		expire: func() { cfg.Platform.Shutdown(d.shutdownReason(abi.ShutdownWatchdog)) },
 	}
 	d.shutdownCode.Store(noShutdownCode)

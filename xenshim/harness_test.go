@@ -53,7 +53,7 @@ func (p *fakePlatform) SetSystemTime(v int, gpa uint64, enable bool) error {
 	})
 	return nil
 }
-func (p *fakePlatform) GuestTime() uint64 { p.mu.Lock(); defer p.mu.Unlock(); return p.now }
+func (p *fakePlatform) GuestTime(int) uint64 { p.mu.Lock(); defer p.mu.Unlock(); return p.now }
 func (p *fakePlatform) WallClock() (uint64, uint32) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

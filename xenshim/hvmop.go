@@ -28,7 +28,7 @@ func (c *call) hvmOp(a *args) int64 {
 		return errno(abi.EINVAL)
 	case abi.HVMOpGetTime:
 		p := c.zeroed(abi.HVMGetTimeSize)
-		putU64(p, 0, c.d.now())
+		putU64(p, 0, c.d.now(c.id))
 		return c.putOut(ptr, p)
 	case abi.HVMOpXentrace:
 		// Tracing is off; the record is only checked.

@@ -81,13 +81,14 @@ type Platform interface {
 	// SetSystemTime tells where the vCPU's pvclock (struct vcpu_time_info)
 	// lies, or that it has none.
 	SetSystemTime(vcpu int, gpa uint64, enable bool) error
-	// GuestTime is the time in ns that the guest's pvclock shows now.
-	GuestTime() uint64
+	// GuestTime is the time in ns that a vCPU's pvclock shows now. It is asked
+	// for by that vCPU's thread and by others.
+	GuestTime(vcpu int) uint64
 	// WallClock is the wall time at GuestTime 0.
 	WallClock() (sec uint64, nsec uint32)
 	TSCKHz() uint32
-	// ArmTimer asks for Domain.TimerExpired(vcpu) at deadline (guest ns),
-	// replacing an earlier deadline.
+	// ArmTimer asks for Domain.TimerExpired(vcpu) at deadline (guest ns of
+	// that vCPU), replacing an earlier deadline.
 	ArmTimer(vcpu int, deadline uint64)
 	DisarmTimer(vcpu int)
 	// VCPUInitialise sets a down vCPU's registers: EEXIST if it has been

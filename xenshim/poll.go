@@ -30,7 +30,7 @@ func (c *call) poll(ptr uint64) int64 {
 	ev.PollStart(c.id, ports)
 	pending, e := ev.AnyPending(c.reader, ports)
 	deliverable := c.s.RFLAGS&rflagsIF != 0 && ev.UpcallPending(c.reader, c.id)
-	due := deadline != 0 && deadline <= c.d.now()
+	due := deadline != 0 && deadline <= c.d.now(c.id)
 	if e != abi.OK || pending || deliverable || due {
 		ev.PollEnd(c.id)
 		if c.polling { // by an earlier entry of a multicall: it ends as well

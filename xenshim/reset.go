@@ -26,7 +26,7 @@ func (d *Domain) Reset() error {
 		d.events.PollEnd(v.id)
 		v.leaving.Store(false)
 		p.SetUpcallVector(v.id, 0)
-		v.run.reset(d.now(), v.resetState())
+		v.run.reset(d.now(v.id), v.resetState())
 	}
 	d.updateSystemTimes()
 	d.runstateFlag.Store(false)

@@ -18,6 +18,7 @@ import (
 // if it crosses a page (runstatecopy.go). Its address is translated once, at
 // registration, as other implementations do.
 type runstate struct {
+	vcpu  int
 	mu    sync.Mutex
 	state uint32
 	entry uint64
@@ -25,11 +26,13 @@ type runstate struct {
 	copy  runstateCopy
 }
 
-func newRunstate(d *Domain, r *runstate, now uint64, state uint32) {
+func newRunstate(v *VCPU, state uint32) {
+	d, r := v.d, &v.run
+	r.vcpu = v.id
 	r.copy.area = d.cfg.Caches.NewSpan("runstate area")
 	r.copy.reader = d.cfg.Caches.NewReader()
 	r.copy.latch = d.latches.add(func() { r.again(d) })
-	r.reset(now, state)
+	r.reset(d.now(v.id), state)
 }
 
 // close ends the use of guest memory.
@@ -40,8 +43,8 @@ func (r *runstate) close() {
 	r.copy.reader.Close()
 }
 
-// now is the guest's time in ns.
-func (d *Domain) now() uint64 { return d.cfg.Platform.GuestTime() }
+// now is a vCPU's time in ns.
+func (d *Domain) now(vcpu int) uint64 { return d.cfg.Platform.GuestTime(vcpu) }
 
 // account adds the time since the last change. A clock that stepped back adds
 // nothing. Callers hold mu.
@@ -59,7 +62,7 @@ func (r *runstate) change(d *Domain, state uint32) {
 	if r.state == state {
 		return
 	}
-	r.account(d.now())
+	r.account(d.now(r.vcpu))
 	r.state = state
 	r.publish(d)
 }
@@ -70,7 +73,7 @@ func (v *VCPU) AddStolen(ns uint64) {
 	r := &v.run
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.account(v.d.now())
+	r.account(v.d.now(v.id))
 	ns = min(ns, r.time[abi.RunstateRunning])
 	if ns == 0 {
 		return

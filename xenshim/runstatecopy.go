@@ -97,7 +97,7 @@ func (r *runstate) register(d *Domain, first, second gpc.Piece, w abi.Width) {
 	if first.N != 0 {
 		_ = r.copy.area.Activate(first, second) // without memory, publish sees to it
 	}
-	r.account(d.now())
+	r.account(d.now(r.vcpu))
 	r.publish(d)
 }
 

@@ -29,7 +29,7 @@ func newVCPU(d *Domain, id int) *VCPU {
 		reader: d.cfg.Caches.NewReader(), timerReader: d.cfg.Caches.NewReader(),
 	}
 	v.call.VCPU = v
-	newRunstate(d, &v.run, d.now(), initialState(id))
+	newRunstate(v, initialState(id))
 	return v
 }
 

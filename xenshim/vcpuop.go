@@ -33,7 +33,7 @@ func (c *call) vcpuOp(a *args) int64 {
 		}
 		return 0
 	case abi.VCPUOpGetRunstateInfo:
-		n := t.run.snapshot(c.pageBuf[:], c.width, c.d.now())
+		n := t.run.snapshot(c.pageBuf[:], c.width, c.d.now(t.id))
 		return c.putOut(ptr, c.pageBuf[:n])
 	case abi.VCPUOpRegisterRunstateMemoryArea:
 		return c.registerRunstate(t, ptr)

@@ -16,6 +16,7 @@ type VCPU struct {
 	id   int
 	page []byte
 	exit Exit
+	tsc  [sizeMSRsHeader + sizeMSREntry]byte // of TSC
 }
 
 // CreateVCPU makes the vCPU with the given id (its initial APIC id).

@@ -25,13 +25,13 @@ type bubble struct {
 
 func newBubble() *bubble { return &bubble{start: time.Now(), bells: map[int]*time.Timer{}} }
 
-func (b *bubble) GuestTime() uint64 { return uint64(time.Since(b.start)) }
+func (b *bubble) GuestTime(int) uint64 { return uint64(time.Since(b.start)) }
 
 func (b *bubble) Arm(vcpu int, deadline uint64) {
 	b.Disarm(vcpu)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.bells[vcpu] = time.AfterFunc(time.Duration(deadline-b.GuestTime()), func() { b.timers.Expired(vcpu) })
+	b.bells[vcpu] = time.AfterFunc(time.Duration(deadline-b.GuestTime(0)), func() { b.timers.Expired(vcpu) })
 }
 
 func (b *bubble) Disarm(vcpu int) {
@@ -46,11 +46,11 @@ func TestErrorDoesNotGrowWithUptime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBubble()
 		var at atomic.Uint64
-		b.timers = New(1, b, b, func(int) { at.Store(b.GuestTime()) })
+		b.timers = New(1, b, b, func(int) { at.Store(b.GuestTime(0)) })
 		for _, uptime := range []time.Duration{0, time.Hour, 30 * 24 * time.Hour} {
 			time.Sleep(uptime) // fake time of the bubble
 			for range 1000 {
-				want := b.GuestTime() + 100_000
+				want := b.GuestTime(0) + 100_000
 				b.timers.SetSingleshot(0, want)
 				time.Sleep(time.Millisecond)
 				synctest.Wait()
@@ -97,7 +97,7 @@ func TestAlarmsMayRingWhileTimersChange(t *testing.T) {
 				vcpu := int(i) % 2
 				switch g {
 				case 0:
-					timers.SetSingleshot(vcpu, clock.GuestTime()+i%3)
+					timers.SetSingleshot(vcpu, clock.GuestTime(0)+i%3)
 				case 1:
 					timers.SetPeriodic(vcpu, ms)
 					timers.StopSingleshot(vcpu)
@@ -144,7 +144,7 @@ func TestNothingFiresAfterStop(t *testing.T) {
 	})
 	for range 2000 {
 		stopped.Store(false)
-		timers.SetSingleshot(0, clock.GuestTime()+2)
+		timers.SetSingleshot(0, clock.GuestTime(0)+2)
 		timers.StopSingleshot(0)
 		stopped.Store(true)
 	}

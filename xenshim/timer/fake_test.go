@@ -10,7 +10,7 @@ import (
 // fakeClock is a clock that the test moves.
 type fakeClock struct{ ns atomic.Uint64 }
 
-func (c *fakeClock) GuestTime() uint64 { return c.ns.Load() }
+func (c *fakeClock) GuestTime(int) uint64 { return c.ns.Load() }
 
 // fakeAlarm remembers what is armed; the test lets it ring.
 type fakeAlarm struct {

@@ -10,15 +10,17 @@ import (
 
 // Alarm wakes the caller of Expired. Arm replaces the vCPU's earlier deadline;
 // one that has passed already must ring at once. Ringing early, late or
-// needlessly is allowed. Deadlines are absolute, in guest nanoseconds.
+// needlessly is allowed. Deadlines are absolute, in
+// nanoseconds of that vCPU's clock.
 type Alarm interface {
 	Arm(vcpu int, deadline uint64)
 	Disarm(vcpu int)
 }
 
-// Clock is the guest's system time in nanoseconds.
+// Clock is the system time in nanoseconds that a vCPU sees. Those of two vCPUs
+// may differ, where the host's time stamp counter cannot be trusted.
 type Clock interface {
-	GuestTime() uint64
+	GuestTime(vcpu int) uint64
 }
 
 // Timers holds the timers of all vCPUs of one domain.
@@ -53,7 +55,7 @@ func (t *Timers) locked(id int, f func(v *vcpu, now uint64)) abi.Errno {
 	v := &t.vcpus[id]
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	now := t.clock.GuestTime()
+	now := t.clock.GuestTime(id)
 	f(v, now)
 	t.settle(id, v, now)
 	return abi.OK
