@@ -11,6 +11,7 @@ import (
 	"xenvmm/vmm/device"
 	"xenvmm/vmm/device/debugport"
 	"xenvmm/vmm/device/pcihost"
+	"xenvmm/vmm/device/pit"
 	"xenvmm/vmm/device/reset"
 	"xenvmm/vmm/device/rtc"
 	"xenvmm/vmm/device/serial"
@@ -54,6 +55,7 @@ func newDevices(c devicesConfig) (*devices, error) {
 		{"serial port", serial.COM1, serial.Ports, d.com1},
 		{"debug port", debugport.Port, 1, debugport.New(c.debug)},
 		{"real-time clock", rtc.Port, rtc.Ports, rtc.New(rtc.Config{RAM: sizes})},
+		{"interval timer", pit.Port, pit.Ports, pit.Absent{}},
 		{"keyboard data", reset.DataPort, 1, keyboard.Data()},
 		{"keyboard command", reset.CommandPort, 1, keyboard.Command()},
 		{"system control port A", reset.ControlAPort, 1, reset.NewControlA(c.reset)},
