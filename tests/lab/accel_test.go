@@ -60,9 +60,9 @@ func TestTheMachineFitsKernelAndPlatform(t *testing.T) {
 		on       platform
 		want, no string
 	}{
-		"emulator":             {on: emulated, want: "-M q35 -accel tcg,thread=multi -cpu max ", no: "smbios"},
+		"emulator":             {on: emulated, want: "-M q35 -accel tcg,thread=multi -cpu max,family=23,model=49,stepping=0 ", no: "smbios"},
 		"hardware":             {on: hardware, want: "-M q35 -accel kvm -cpu host,migratable=off "},
-		"emulator, RT":         {spec: rt, on: emulated, want: "-smbios type=1,serial=VMware-xenvmm-lab -M q35,vmport=on -accel tcg,thread=multi -cpu max,-hypervisor "},
+		"emulator, RT":         {spec: rt, on: emulated, want: "-smbios type=1,serial=VMware-xenvmm-lab -M q35,vmport=on -accel tcg,thread=multi -cpu max,family=23,model=49,stepping=0,-hypervisor "},
 		"hardware, RT":         {spec: rt, on: hardware, want: "-M q35 -accel kvm -cpu host", no: "vmport"},
 		"hardware with IOMMU":  {cfg: vfio, on: hardware, want: "-M q35,kernel-irqchip=split "},
 		"emulator with IOMMU":  {cfg: vfio, on: emulated, want: "-M q35 "},

@@ -88,7 +88,7 @@ func TestConfigIsChecked(t *testing.T) {
 		}
 	}
 	args := strings.Join(qemuArgs(c, &kernel.Kernel{Dir: "/k"}, emulated), " ")
-	for _, want := range []string{"-kernel /k/vmlinux", "-accel tcg", "-cpu max ", "-smp 3", "-m 2048", "rdinit=/init", "oops=panic", "ivshmem-plain"} {
+	for _, want := range []string{"-kernel /k/vmlinux", "-accel tcg", "-cpu max,family=23,model=49,stepping=0 ", "-smp 3", "-m 2048", "rdinit=/init", "oops=panic", "ivshmem-plain"} {
 		if !strings.Contains(args, want) {
 			t.Errorf("%s is missing in %s", want, args)
 		}
