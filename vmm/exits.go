@@ -19,7 +19,7 @@ type cpuScratch struct {
 	regs  xenshim.Registers
 	state xenshim.CPUState
 	call  *kvm.XenExit // of a call that KVM intercepted, else nil
-	tsc   func() (uint64, error)
+	clock readClock
 
 	intercepts atomic.Uint64 // such calls
 	_          [64]byte
@@ -58,7 +58,7 @@ func (e exits) Hypercall(v int, r *kvm.Regs, s *kvm.Sregs) vcpu.Action {
 	nr, cmd := c.number()
 	follow := m.kernel != nil && concerns(nr, cmd)
 	if setsTimers(nr) {
-		m.clocks.look(v, c.tsc)
+		m.clocks.look(v, c.clock)
 	}
 	out := m.domain.VCPU(v).Hypercall(&c.regs, &c.state)
 	if r.RAX = c.regs.RAX; c.call != nil {
@@ -138,5 +138,8 @@ func (e exits) Entering(v int, c *vcpu.VCPU) error {
 	m.owed.check()
 	return err
 }
+
+// Reset has the vCPU's pvclock set anew: KVM forgets where it is.
+func (e exits) Reset(v int) { e.m.times.again(v) }
 
 func (e exits) Exited(v int) { e.m.domain.VCPU(v).Exited() }

@@ -175,7 +175,7 @@ func (m *Machine) createVCPUs() error {
 		}
 		tapped := &tappedCPU{VCPU: k, call: &m.scratch[i].call}
 		m.kvms = append(m.kvms, tapped)
-		m.scratch[i].tsc = k.TSC
+		m.scratch[i].clock = k.Clock
 		k.SetSyncValid(kvm.SyncRegs | kvm.SyncSregs)
 		handles[i] = tapped
 	}

@@ -117,7 +117,7 @@ func TestTimeAreasAreTakenOverOnceByTheirOwnVCPU(t *testing.T) {
 			}
 		}
 	}
-	want := []kvm.MSREntry{{Index: msrSystemTimeNew, Data: 0x6021}, {Index: msrSystemTimeNew, Data: 0}}
+	want := []kvm.MSREntry{{Index: kvm.MSRSystemTime, Data: 0x6021}, {Index: kvm.MSRSystemTime, Data: 0}}
 	if len(k.set) != 2 || k.set[0] != want[0] || k.set[1] != want[1] {
 		t.Errorf("set %+v, want %+v", k.set, want)
 	}

@@ -9,13 +9,8 @@ import (
 	"xenvmm/vmm/vcpu"
 )
 
-// msrSystemTimeNew is MSR_KVM_SYSTEM_TIME_NEW: KVM keeps a pvclock at the
-// guest physical address written to it, bit 0 set (Documentation/virt/kvm/x86/
-// msr.rst). The structure is the same as Xen's vcpu_time_info, and the host
-// may write the MSR though the guest is shown no such feature.
-const msrSystemTimeNew = 0x4b564d01
-
-// systemTimes is where each vCPU's pvclock is to be. Only a vCPU's own thread
+// systemTimes is where each vCPU's pvclock is to be, by kvm.MSRSystemTime: KVM's
+// structure is the same as Xen's vcpu_time_info. Only a vCPU's own thread
 // can tell KVM, so a change is noted here by any thread and taken over by that
 // one before it enters the guest again.
 type systemTimes struct {
@@ -38,7 +33,12 @@ func (s *systemTimes) set(vcpu int, gpa uint64, enable bool) {
 		v = gpa | 1
 	}
 	c.value.Store(v)
-	if !c.changed.Swap(true) {
+	s.again(vcpu)
+}
+
+// again has KVM told once more, who has forgotten.
+func (s *systemTimes) again(vcpu int) {
+	if !s.cpus[vcpu].changed.Swap(true) {
 		s.any.Add(1)
 	}
 }
@@ -50,7 +50,7 @@ func (s *systemTimes) apply(id int, k vcpu.KVM) error {
 		return nil
 	}
 	s.any.Add(-1)
-	return k.SetMSRs([]kvm.MSREntry{{Index: msrSystemTimeNew, Data: c.value.Load()}})
+	return k.SetMSRs([]kvm.MSREntry{{Index: kvm.MSRSystemTime, Data: c.value.Load()}})
 }
 
 // others calls do for each vCPU but self whose change is noted.

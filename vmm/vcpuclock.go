@@ -79,27 +79,31 @@ func (c *vcpuClocks) Until(v int, deadline uint64) time.Duration {
 	return time.Duration(min(deadline-now, uint64(far)))
 }
 
+// readClock reads a vCPU's TSC, and where KVM keeps its pvclock (kvm.VCPU.Clock).
+type readClock func() (tsc, systemTime uint64, err error)
+
 // look reads vCPU v's pvclock with its TSC, on its thread. Where it has none yet,
-// all stays as it is.
-func (c *vcpuClocks) look(v int, tsc func() (uint64, error)) {
+// all stays as it is. An INIT, of which nobody here learns if the vCPU was waiting
+// for it in the kernel, makes KVM forget the pvclock; then it is set anew.
+func (c *vcpuClocks) look(v int, read readClock) {
 	k, area := &c.cpus[v], &c.times.cpus[v]
 	at := area.value.Load()
 	if at == 0 || area.changed.Load() || c.memory.ReadAt(k.page[:], at&^1) != nil {
 		return
 	}
 	clock, ok := parsePVClock(&k.page)
-	if !ok {
-		return
-	}
 	// A thread that was preempted between the two clocks takes the later one to
 	// be much too late, and tries again.
 	const good, tries = 20_000, 4 // ns
 	best := int64(math.MaxInt64)
 	for range tries {
 		before := c.monotonic()
-		ticks, err := tsc()
+		ticks, kept, err := read()
 		after := c.monotonic()
-		if err != nil {
+		if err == nil && kept != at {
+			c.times.again(v)
+		}
+		if err != nil || kept != at || !ok {
 			return
 		}
 		if after-before < best {

@@ -82,7 +82,7 @@ func aClock() (*vcpuClocks, *pageAt, *fakeClock) {
 func TestAVCPUsDeadlinesAreMeasuredOnItsOwnClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _, _ := aClock()
-		tsc := func() (uint64, error) { return 1500, nil }
+		tsc := func() (uint64, uint64, error) { return 1500, 0x5021, nil }
 		c.look(1, tsc)
 		if c.Now(1) != 10_000_000 {
 			t.Errorf("without a time area the machine's clock counts: %d", c.Now(1))
@@ -127,9 +127,9 @@ func TestAClockThatCannotBeReadIsLeftAsItWas(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			k, mem, _ := aClock()
 			k.times.cpus[0].value.Store(0x5020 | 1)
-			k.look(0, func() (uint64, error) { return 1000, nil })
+			k.look(0, func() (uint64, uint64, error) { return 1000, 0x5021, nil })
 			err := c.spoil(mem)
-			k.look(0, func() (uint64, error) { return 77777, err })
+			k.look(0, func() (uint64, uint64, error) { return 77777, 0x5021, err })
 			if got := k.Now(0); got != 9_000_000 {
 				t.Errorf("%s: %d, want 9000000", c.name, got)
 			}
@@ -142,15 +142,39 @@ func TestAClockReadByAPreemptedThreadIsReadAgain(t *testing.T) {
 		k, _, _ := aClock()
 		k.times.cpus[0].value.Store(0x5020 | 1)
 		start, tries := time.Now(), 0
-		k.look(0, func() (uint64, error) {
+		k.look(0, func() (uint64, uint64, error) {
 			ticks := 1000 + uint64(time.Since(start))
 			if tries++; tries < 3 {
 				time.Sleep(4 * time.Millisecond) // after the counter has been read
 			}
-			return ticks, nil
+			return ticks, 0x5021, nil
 		})
 		if got, want := k.Now(0), uint64(9_000_000+time.Since(start)); got != want || tries != 3 {
 			t.Errorf("%d after %d tries, want %d after 3", got, tries, want)
 		}
 	})
+}
+
+// KVM resets the vCPU for an INIT and its pvclock with it.
+func TestAPVClockThatKVMHasForgottenIsSetAgain(t *testing.T) {
+	k, _, _ := aClock()
+	k.times.set(0, 0x5020, true)
+	cpu := &msrKVM{}
+	if err := k.times.apply(0, cpu); err != nil {
+		t.Fatal(err)
+	}
+	k.look(0, func() (uint64, uint64, error) { return 77777, 0, nil })
+	if got := k.Now(0); got != 10_000_000 {
+		t.Errorf("a page that nobody keeps counts: %d", got)
+	}
+	if err := k.times.apply(0, cpu); err != nil {
+		t.Fatal(err)
+	}
+	if want := (kvm.MSREntry{Index: kvm.MSRSystemTime, Data: 0x5021}); len(cpu.set) != 2 || cpu.set[1] != want {
+		t.Errorf("set: %+v, want twice %+v", cpu.set, want)
+	}
+	k.look(0, func() (uint64, uint64, error) { return 1000, 0x5021, nil })
+	if got := k.Now(0); got < 9_000_000 || got >= 10_000_000 {
+		t.Errorf("afterwards it is %d", got)
+	}
 }

@@ -12,11 +12,11 @@ import (
 // VCPU is one virtual processor and its shared kvm_run page. See the package
 // comment for which thread may call what.
 type VCPU struct {
-	h    handle
-	id   int
-	page []byte
-	exit Exit
-	tsc  [sizeMSRsHeader + sizeMSREntry]byte // of TSC
+	h     handle
+	id    int
+	page  []byte
+	exit  Exit
+	clock clockMSRs // of Clock
 }
 
 // CreateVCPU makes the vCPU with the given id (its initial APIC id).

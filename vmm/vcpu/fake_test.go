@@ -95,6 +95,7 @@ func (f *fakeKVM) SetMPState(s kvm.MPState) error    { f.locked(func() { f.mp = 
 type fakeMachine struct {
 	action    Action
 	calls     atomic.Int32
+	resets    atomic.Int32
 	waitsOver chan int
 	ports     chan uint16
 	mmio      chan uint64
@@ -132,6 +133,7 @@ func (m *fakeMachine) WaitOver(vcpu int)                       { m.waitsOver <- 
 func (m *fakeMachine) ReadMSR(_ int, i uint32) (uint64, bool)  { return 7, i == 0x40000000 }
 func (m *fakeMachine) WriteMSR(_ int, i uint32, _ uint64) bool { return i == 0x40000000 }
 func (m *fakeMachine) Exited(int)                              {}
+func (m *fakeMachine) Reset(int)                               { m.resets.Add(1) }
 
 func (m *fakeMachine) Started(vcpu int) {
 	m.mu.Lock()

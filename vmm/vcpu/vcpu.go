@@ -57,6 +57,8 @@ type Machine interface {
 	// alone and ends with it.
 	Started(vcpu int)
 	Ended(vcpu int)
+	// Reset is called when an INIT may have reset a vCPU that had not run.
+	Reset(vcpu int)
 	// Entering is called before every entry to the guest, Exited after every exit.
 	Entering(vcpu int, v *VCPU) error
 	Exited(vcpu int)
@@ -169,7 +171,10 @@ func (v *VCPU) step() *Stop {
 	switch err {
 	case nil:
 		return v.exit()
-	case unix.EINTR, unix.EAGAIN:
+	case unix.EAGAIN: // a vCPU that waited for INIT has had one
+		v.machine.Reset(v.id)
+		return nil
+	case unix.EINTR:
 		return nil
 	}
 	return hostError(err)

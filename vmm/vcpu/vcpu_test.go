@@ -4,6 +4,7 @@ package vcpu
 
 import (
 	"errors"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -58,9 +59,13 @@ func TestEveryFatalExitStopsTheMachineWithItsReason(t *testing.T) {
 }
 
 func TestFailedRunIsAHostErrorAndInterruptionsAreNot(t *testing.T) {
-	g, f := start(t, 1, newFakeMachine())
+	m := newFakeMachine()
+	g, f := start(t, 1, m)
 	<-f[0].entered
 	f[0].locked(func() { f[0].runErr = unix.EAGAIN })
+	for g.Kick(0); m.resets.Load() == 0; {
+		runtime.Gosched() // a vCPU that has had an INIT is told of
+	}
 	f[0].locked(func() { f[0].runErr = unix.EFAULT })
 	g.Kick(0)
 	<-g.Done()
