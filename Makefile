@@ -18,7 +18,7 @@ KVM_RUN      := ^TestKVM
 KVM_PACKAGES := $(addprefix ./,$(sort $(dir $(shell git grep -l '^func TestKVM' -- '*_test.go'))))
 KVM_HERE     ?= $(shell test -w /dev/kvm && echo yes)
 
-.PHONY: all build check fmt vet lint quick unit race torture test-all guest test kvm kvm-race lab nested grub bench packages clean
+.PHONY: all build check fmt vet lint quick unit race torture test-all guest test kvm kvm-race lab nested linux grub bench packages clean
 
 all: build
 
@@ -85,6 +85,11 @@ NESTED_HOSTS ?=
 nested: packages grub
 	XENVMM_LAB=1 XENVMM_NESTED_HOSTS=$(NESTED_HOSTS) $(GO) test -v -count=1 -timeout 60m ./tests/nested
 
+# Distribution kernels as guests, on lab hosts with and without Xen support in
+# KVM: a few combinations, or all of them with XENVMM_LINUX_ALL=1.
+linux: packages
+	XENVMM_LAB=1 $(GO) test -v -count=1 -timeout 90m ./tests/linux
+
 ifeq ($(KVM_HERE),yes)
 kvm: grub
 	XENVMM_REQUIRE_KVM=1 $(GO) test -v -count=1 -timeout 20m -run '$(KVM_RUN)' $(KVM_PACKAGES)
@@ -101,9 +106,10 @@ kvm-race: packages $(BIN)/labexec
 endif
 
 # Everything.
-test: fmt vet lint unit race torture packages lab nested kvm kvm-race
+test: fmt vet lint unit race torture packages lab nested linux kvm kvm-race
 
 test-all: test
+	XENVMM_LINUX_ALL=1 $(MAKE) linux
 	$(MAKE) torture TORTURE=5m
 
 # Text, JSON and plots of every benchmark, by names that stay. Nothing else

@@ -84,6 +84,13 @@ func (m *Machine) Start() error {
 	if err := loadEntry(m.kvms[0], img.EntryState()); err != nil {
 		return fmt.Errorf("set the first vcpu's registers: %w", err)
 	}
+	// What firmware sets on one processor it sets on all: Linux warns of memory
+	// types that differ.
+	for i, k := range m.kvms[1:] {
+		if err := loadMSRs(k, img.EntryState()); err != nil {
+			return fmt.Errorf("set the MSRs of vcpu %d: %w", i+1, err)
+		}
+	}
 	m.devices.pump(m.cfg.Serial.In)
 	m.group.Start()
 	return nil

@@ -74,12 +74,17 @@ func loadEntry(k vcpu.KVM, e boot.EntryState) error {
 	if err := k.SetSregs(&s); err != nil {
 		return err
 	}
+	if err := loadMSRs(k, e); err != nil {
+		return err
+	}
+	return k.SetRegs(&kvm.Regs{RIP: e.RIP, RBX: e.RBX, RFLAGS: e.RFLAGS})
+}
+
+// loadMSRs sets the MSRs that a kernel finds set at its entry.
+func loadMSRs(k vcpu.KVM, e boot.EntryState) error {
 	msrs := make([]kvm.MSREntry, len(e.MSRs))
 	for i, m := range e.MSRs {
 		msrs[i] = kvm.MSREntry{Index: m.Index, Data: m.Value}
 	}
-	if err := k.SetMSRs(msrs); err != nil {
-		return err
-	}
-	return k.SetRegs(&kvm.Regs{RIP: e.RIP, RBX: e.RBX, RFLAGS: e.RFLAGS})
+	return k.SetMSRs(msrs)
 }
