@@ -90,10 +90,39 @@ func boot(t *testing.T, h *lab.Host, vmm string, initrd []byte, g guest) {
 		Files: []lab.File{{From: k.Vmlinuz(), To: "/kernel"}, {Data: initrd, To: "/initrd"}},
 	})
 	t.Logf("%v after %v\n%s", status, status.Wall.Round(time.Millisecond), &errs)
+	if emulatorFault(h.Accel(), out.String()) {
+		t.Skipf("the emulator ran half of an instruction that the guest's kernel was patching (docs/testing.md):\n%s", &out)
+	}
 	if err != nil || !status.Success() {
 		t.Fatalf("%v\n%s", err, &out)
 	}
 	judge(t, g, find(t, out.String()))
+}
+
+// emulatorFault tells whether a guest died of the breakpoint by which a kernel
+// replaces an instruction on a running machine. No processor sees it once every
+// CPU has been made to synchronise, and the kernel waits for that; the emulator's
+// does now and then, in lab hosts as in their guests. Nothing of a monitor's can
+// cause it, so it is no verdict on this one.
+func emulatorFault(on lab.Accel, console string) bool {
+	return on == lab.AccelEmulator && strings.Contains(console, "Oops: int3")
+}
+
+func TestOnlyAnEmulatorIsExcusedForABreakpointLeftBehind(t *testing.T) {
+	const oops = "[    3.532818] Oops: int3: 0000 [#1] PREEMPT SMP NOPTI"
+	for _, c := range []struct {
+		on      lab.Accel
+		console string
+		want    bool
+	}{
+		{lab.AccelEmulator, oops, true},
+		{lab.AccelKVM, oops, false},
+		{lab.AccelEmulator, "[    3.5] Oops: 0000 [#1] PREEMPT SMP NOPTI", false},
+	} {
+		if got := emulatorFault(c.on, c.console); got != c.want {
+			t.Errorf("%s, %q: %v", c.on, c.console, got)
+		}
+	}
 }
 
 // find is the report in a console's output.
