@@ -98,6 +98,15 @@ func TestPortAndMMIOExitsAllocateNothing(t *testing.T) {
 	}
 }
 
+func TestLookingAtAVCPUsClockAllocatesNothing(t *testing.T) {
+	k, _, _ := aClock()
+	k.times.cpus[0].value.Store(0x5020 | 1)
+	read := func() (uint64, uint64, error) { return 1000, 0x5021, nil }
+	if n := testing.AllocsPerRun(1000, func() { k.look(0, read); k.Until(0, 1) }); n != 0 {
+		t.Errorf("%v allocations a timer, want 0", n)
+	}
+}
+
 func BenchmarkHypercallExit(b *testing.B) {
 	e := exits{quiet(b)}
 	r, s := yieldCall()

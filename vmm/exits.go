@@ -57,7 +57,7 @@ func (e exits) Hypercall(v int, r *kvm.Regs, s *kvm.Sregs) vcpu.Action {
 	}
 	nr, cmd := c.number()
 	follow := m.kernel != nil && concerns(nr, cmd)
-	if setsTimers(nr) {
+	if setsTimers(nr, cmd) {
 		m.clocks.look(v, c.clock)
 	}
 	out := m.domain.VCPU(v).Hypercall(&c.regs, &c.state)

@@ -45,11 +45,14 @@ func newVCPUClocks(machine guestClock, times *systemTimes, memory guestReader) *
 	return &vcpuClocks{machine: machine, times: times, memory: memory, epoch: time.Now(), cpus: make([]vcpuClock, len(times.cpus))}
 }
 
-// setsTimers tells whether a hypercall is of those that depend on the time.
-func setsTimers(nr uint64) bool {
+// setsTimers tells whether a hypercall is of those that depend on the time. To
+// yield or block is not, and is too frequent to be asked for nothing.
+func setsTimers(nr uint64, cmd uint32) bool {
 	switch nr {
-	case abi.HypercallMulticall, abi.HypercallSetTimerOp, abi.HypercallVCPUOp, abi.HypercallSchedOp:
+	case abi.HypercallMulticall, abi.HypercallSetTimerOp, abi.HypercallVCPUOp:
 		return true
+	case abi.HypercallSchedOp:
+		return cmd == abi.SchedopPoll
 	}
 	return false
 }

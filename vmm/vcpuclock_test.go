@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"xenvmm/vmm/kvm"
+	"xenvmm/xenshim/abi"
 )
 
 // pageAt is guest memory that holds one pvclock.
@@ -176,5 +177,25 @@ func TestAPVClockThatKVMHasForgottenIsSetAgain(t *testing.T) {
 	k.look(0, func() (uint64, uint64, error) { return 1000, 0x5021, nil })
 	if got := k.Now(0); got < 9_000_000 || got >= 10_000_000 {
 		t.Errorf("afterwards it is %d", got)
+	}
+}
+
+func TestOnlyCallsThatDependOnTheTimeLookAtTheClock(t *testing.T) {
+	for _, c := range []struct {
+		nr   uint64
+		cmd  uint32
+		want bool
+	}{
+		{abi.HypercallSetTimerOp, 0, true},
+		{abi.HypercallVCPUOp, abi.VCPUOpSetSingleshotTimer, true},
+		{abi.HypercallMulticall, 0, true}, // any of its calls may be one
+		{abi.HypercallSchedOp, abi.SchedopPoll, true},
+		{abi.HypercallSchedOp, abi.SchedopYield, false},
+		{abi.HypercallSchedOp, abi.SchedopBlock, false},
+		{abi.HypercallEventChannelOp, abi.SchedopPoll, false},
+	} {
+		if got := setsTimers(c.nr, c.cmd); got != c.want {
+			t.Errorf("hypercall %d, command %d: %v", c.nr, c.cmd, got)
+		}
 	}
 }

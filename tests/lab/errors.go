@@ -40,7 +40,13 @@ func (e *HostError) Unwrap() error { return e.Err }
 
 // EmulatorFault tells the one crash that is known to be the emulator's own: an
 // emulated CPU that executes an instruction another is just patching.
-func (e *HostError) EmulatorFault() bool { return strings.Contains(e.Crash, "Oops: int3") }
+func (e *HostError) EmulatorFault() bool { return HalfPatched(e.Crash) }
+
+// HalfPatched tells whether what a kernel printed shows that it met the breakpoint
+// by which kernels replace an instruction on a running machine. No processor sees
+// it once every CPU has been made to synchronise, and the kernel waits for that;
+// the emulator's does now and then, in a host as in that host's guests.
+func HalfPatched(console string) bool { return strings.Contains(console, "Oops: int3") }
 
 // Tail returns up to n console lines, indented, for messages: from the crash
 // on where there was one, else the last.

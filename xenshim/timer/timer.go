@@ -10,8 +10,8 @@ import (
 
 // Alarm wakes the caller of Expired. Arm replaces the vCPU's earlier deadline;
 // one that has passed already must ring at once. Ringing early, late or
-// needlessly is allowed. Deadlines are absolute, in
-// nanoseconds of that vCPU's clock.
+// needlessly is allowed. Deadlines are absolute, in nanoseconds of that vCPU's
+// clock.
 type Alarm interface {
 	Arm(vcpu int, deadline uint64)
 	Disarm(vcpu int)
